@@ -1,0 +1,18 @@
+/** Python by koffi on libpython: the module's own rules, and every library. */
+import { expectCountersAtZero } from '../support/counters.js';
+import { koffiPython } from './koffi-python.js';
+import { describeBadInput } from './python-bad-input.js';
+import { describeCases } from './python-cases.js';
+import { describeLibrary } from './python-libraries.js';
+import { LIBRARIES } from './python-library-facts.js';
+import { describeProtocol } from './python-protocol.js';
+import { describeTokens } from './python-tokens.js';
+import { Python } from './python.js';
+
+expectCountersAtZero();
+const python = new Python(koffiPython());
+describeProtocol(() => python);
+describeTokens(() => python);
+describeBadInput(() => python);
+describeCases(() => python);
+for (const [name, facts] of Object.entries(LIBRARIES)) describeLibrary(name, facts, () => python);

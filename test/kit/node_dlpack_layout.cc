@@ -1,0 +1,1 @@
+#include "node_dlpack_layout.h"
