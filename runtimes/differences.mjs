@@ -1,0 +1,121 @@
+// What differs on which runtime, and why: the only failures that `npm run runtimes` accepts, and the second table of docs/runtimes.md. A line that no
+// longer comes true fails the run, unless it says `sometimes`. `file` and `test` are matched against the names of test files and tests,
+// `message` against the failure; what a process as a whole did is called (process end) or (not finished).
+
+const CONSERVATIVE =
+  'its collector takes whatever looks like a pointer on the stack for one, so what was just dropped may stay a little longer';
+
+export const DIFFERENCES = [
+  {
+    runtimes: ['bun'],
+    file: /^160-/,
+    test: /^C099 an environment ends .* the worker ends by /,
+    what: 'capsules of other addons, unused when a worker ends, are not emptied',
+    why: 'Bun runs no finalizer of an External when a worker ends. Ours have none: the cleanup hook empties them',
+  },
+  {
+    runtimes: ['bun'],
+    file: /^(230-view|views|310-kit-make)$/,
+    test: /./,
+    what: 'memory that only the collector can free is freed later than the tests wait',
+    why: CONSERVATIVE,
+    sometimes: true,
+  },
+  {
+    runtimes: ['bun', 'deno'],
+    file: /^(170-cases|data-source)$/,
+    test: /pool/,
+    what: 'small Buffers do not share one ArrayBuffer',
+    why: 'it has no pool of Buffers; there is nothing to test',
+  },
+  {
+    runtimes: ['bun'],
+    file: /^(280-debug-switches|tokens)$/,
+    test: /protect/,
+    what: 'a write to protected pages ends the process with a report before the signal',
+    why: 'Bun prints where it crashed; the tests compare the whole output',
+  },
+  {
+    runtimes: ['bun'],
+    file: /^collector$/,
+    test: /async hook/,
+    what: 'async hooks are not called',
+    why: 'Bun accepts async_hooks.createHook and does nothing',
+  },
+  {
+    runtimes: ['bun'],
+    file: /^(errors|faults|280-debug-switches)$/,
+    test: /stack|the line that made it/,
+    what: 'the stack of an error names functions in another way, or leaves one out',
+    why: 'JavaScriptCore formats stacks differently, and a call in tail position leaves no frame',
+  },
+  {
+    runtimes: ['bun'],
+    file: /^(readme|examples)$/,
+    test: /^(code in the documentation|an example) /,
+    what: 'console.log breaks lines elsewhere',
+    why: 'Bun prints nested arrays and objects over more lines; the tests compare the whole output',
+  },
+  {
+    runtimes: ['bun'],
+    file: /^cli$/,
+    test: /^info names the binary/,
+    what: '`node-dlpack info` names Bun, and the version of Node that it stands for',
+    why: 'it reports the runtime it runs in; the test expects Node',
+  },
+  {
+    runtimes: ['bun'],
+    file: /^copy-threads$/,
+    test: /no thread is left/,
+    what: 'one more thread is there after a large copy',
+    why: 'the test counts all threads of the process, and those of the runtime come and go',
+    sometimes: true,
+  },
+  {
+    runtimes: ['bun', 'deno', 'node-22'],
+    file: /^tokens$/,
+    test: /out of memory/,
+    what: 'the limit that the test puts on addresses is not reached',
+    why: 'the runtime reserves less of them than Node 20 before the limit is set',
+    sometimes: true,
+  },
+  {
+    runtimes: ['node-24'],
+    file: /^memory-report$/,
+    test: /a million consumed capsules/,
+    message: /Expected: < 180\s+Received: +(1[89]|2[0-3])\d$/m,
+    what: 'a million consumed capsules take more memory before they are collected: seen 133 to 181 MiB, where Node 20 takes 63 to 72',
+    why: 'its V8 collects what it was told of later',
+    sometimes: true,
+  },
+  {
+    runtimes: ['deno'],
+    file: /./,
+    test: /./,
+    message: /HandleScope|SIGTRAP|IsInUse|FromJust/,
+    what: 'a process or worker that has shown memory as an ArrayBuffer aborts at its end, seldom before it',
+    why: 'a fatal error in V8 ("Cannot create a handle without a HandleScope"; "Check failed: node->IsInUse()"): what an addon left for the end is called outside of any HandleScope',
+    sometimes: true,
+  },
+  {
+    runtimes: ['deno'],
+    file: /^(165-in-the-middle|185-load-orders|280-debug-switches|cli|view-death)$/,
+    test: /./,
+    what: 'the same in processes and workers that a test starts: they do not end well, or give nothing back',
+    why: 'as above',
+  },
+  {
+    runtimes: ['deno'],
+    file: /^(260-unsafe|interop\/adopted)$/,
+    test: /transferred|sent elsewhere/,
+    what: 'a buffer that was adopted cannot be transferred, and the error is a TypeError',
+    why: 'V8 refuses by its detach key; Node says DataCloneError',
+  },
+  {
+    runtimes: ['deno'],
+    file: /^(160-move-threads-teardown|environment)$/,
+    test: /./,
+    what: 'memory that a worker shows as an ArrayBuffer when it ends stays for good, and later counts of the same process include it',
+    why: 'Deno never finalizes the buffers of a worker that has ended',
+  },
+];
