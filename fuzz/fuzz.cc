@@ -49,10 +49,13 @@ Layout Apart(Input* input, const int64_t* shape, int32_t ndim, DType dtype) {
   }
   int64_t strides[kMaxNdim];
   int64_t room = 1;
+  // Elements that lie apart on every axis would be few in much memory, and filling it all that an input does.
+  constexpr int64_t kMostRoom = 1 << 12;
   for (int32_t place = 0; place < ndim; ++place) {
     const int32_t axis = order[place];
     const uint8_t how = input->Any<uint8_t>();
-    const int64_t step = (how & 3) == 3 ? 1 + (how >> 2 & 3) : 1;
+    int64_t step = (how & 3) == 3 ? 1 + (how >> 2 & 3) : 1;
+    if (room * (shape[axis] > 0 ? shape[axis] : 1) * step > kMostRoom) step = 1;
     strides[axis] = (how & 16) != 0 ? -room * step : room * step;
     room *= (shape[axis] > 0 ? shape[axis] : 1) * step;
     room += how >> 6;

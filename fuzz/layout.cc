@@ -13,7 +13,7 @@ using namespace node_dlpack;
 
 namespace {
 
-constexpr int64_t kMost = 512;
+constexpr int64_t kMost = 128;
 
 // What a layout means: a shape, and where each element lies, in row-major order.
 struct Reference {
@@ -34,19 +34,22 @@ int64_t SizeOf(const std::vector<int64_t>& shape) {
   return size;
 }
 
-// source_of(index) is where an element of the new shape is found in the old one.
+// source_of(index, &source): where an element of the new shape is found in the old one.
 template <typename SourceOf>
 Reference Derive(const Reference& from, std::vector<int64_t> shape, SourceOf source_of) {
   Reference result;
   const int64_t size = SizeOf(shape);
   std::vector<int64_t> index(shape.size());
+  std::vector<int64_t> source(from.shape.size());
+  result.offsets.reserve(static_cast<size_t>(size));
   for (int64_t place = 0; place < size; ++place) {
     int64_t rest = place;
     for (size_t left = shape.size(); left > 0; --left) {
       index[left - 1] = rest % shape[left - 1];
       rest /= shape[left - 1];
     }
-    result.offsets.push_back(from.At(source_of(index)));
+    source_of(index, &source);
+    result.offsets.push_back(from.At(source));
   }
   result.shape = std::move(shape);
   return result;
@@ -125,17 +128,15 @@ void Slice(fuzz::Input* input, Pair* pair) {
   const Fault fault = pair->layout.Slice(specs, count, support::Uint8(), &out, &offset);
   CHECK_EQUAL(fault.ok(), possible);
   if (!fault.ok()) return;
-  pair->reference = Derive(pair->reference, std::move(shape), [&](const std::vector<int64_t>& index) {
-    std::vector<int64_t> source(old.size());
+  pair->reference = Derive(pair->reference, std::move(shape), [&](const auto& index, auto* source) {
     size_t from = 0;
     for (size_t axis = 0; axis < old.size(); ++axis) {
       if (static_cast<int32_t>(axis) >= count) {
-        source[axis] = index[from++];
+        (*source)[axis] = index[from++];
       } else {
-        source[axis] = specs[axis].start + (specs[axis].is_index ? 0 : index[from++] * specs[axis].step);
+        (*source)[axis] = specs[axis].start + (specs[axis].is_index ? 0 : index[from++] * specs[axis].step);
       }
     }
-    return source;
   });
   pair->layout = std::move(out);
   pair->first += offset;
@@ -166,10 +167,8 @@ void Permute(fuzz::Input* input, Pair* pair) {
   if (!fault.ok()) return;
   std::vector<int64_t> shape(old.size());
   for (size_t axis = 0; axis < old.size(); ++axis) shape[axis] = old[static_cast<size_t>(axes[axis])];
-  pair->reference = Derive(pair->reference, std::move(shape), [&](const std::vector<int64_t>& index) {
-    std::vector<int64_t> source(old.size());
-    for (size_t axis = 0; axis < old.size(); ++axis) source[static_cast<size_t>(axes[axis])] = index[axis];
-    return source;
+  pair->reference = Derive(pair->reference, std::move(shape), [&](const auto& index, auto* source) {
+    for (size_t axis = 0; axis < old.size(); ++axis) (*source)[static_cast<size_t>(axes[axis])] = index[axis];
   });
   pair->layout = std::move(out);
 }
@@ -249,10 +248,8 @@ void Broadcast(fuzz::Input* input, Pair* pair) {
       pair->layout.BroadcastTo(shape.data(), static_cast<int32_t>(shape.size()), support::Uint8(), &out);
   CHECK_EQUAL(fault.ok(), possible);
   if (!fault.ok()) return;
-  pair->reference = Derive(pair->reference, std::move(shape), [&](const std::vector<int64_t>& index) {
-    std::vector<int64_t> source(old.size());
-    for (size_t axis = 0; axis < old.size(); ++axis) source[axis] = old[axis] == 1 ? 0 : index[axis + added];
-    return source;
+  pair->reference = Derive(pair->reference, std::move(shape), [&](const auto& index, auto* source) {
+    for (size_t axis = 0; axis < old.size(); ++axis) (*source)[axis] = old[axis] == 1 ? 0 : index[axis + added];
   });
   pair->layout = std::move(out);
 }
@@ -267,9 +264,9 @@ void Flip(fuzz::Input* input, Pair* pair) {
   CHECK_EQUAL(fault.ok(), axis >= 0 && axis < ndim);
   if (!fault.ok()) return;
   const auto flipped = static_cast<size_t>(axis);
-  pair->reference = Derive(pair->reference, old, [&](std::vector<int64_t> index) {
-    index[flipped] = old[flipped] - 1 - index[flipped];
-    return index;
+  pair->reference = Derive(pair->reference, old, [&](const auto& index, auto* source) {
+    *source = index;
+    (*source)[flipped] = old[flipped] - 1 - index[flipped];
   });
   pair->first += offset;
 }

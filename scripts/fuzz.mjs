@@ -22,6 +22,7 @@ const flags = [
   '-g',
   '-fno-omit-frame-pointer',
   `-fsanitize=fuzzer-no-link,${sanitizers}`,
+  '-fsanitize-coverage-ignorelist=fuzz/no-coverage.txt',
   '-fno-sanitize-recover=all',
   ...commonFlags,
   '-Inode_modules/node-api-headers/include',

@@ -25,10 +25,13 @@ class MemoryOf {
     start_ = base_ + misalignment;
     lowest_ = span.lowest;
     harness::Random random(seed);
-    for (size_t i = 0; i < bytes_; i += sizeof(uint64_t)) {
+    size_t filled = 0;
+    for (; filled + sizeof(uint64_t) <= bytes_; filled += sizeof(uint64_t)) {
       const uint64_t word = random.Next();
-      std::memcpy(start_ + i, &word, bytes_ - i < sizeof(word) ? bytes_ - i : sizeof(word));
+      std::memcpy(start_ + filled, &word, sizeof(word));
     }
+    const uint64_t rest = random.Next();
+    std::memcpy(start_ + filled, &rest, bytes_ - filled);
   }
   ~MemoryOf() { std::free(base_); }
   MemoryOf(const MemoryOf&) = delete;
