@@ -30,7 +30,7 @@ export const DIFFERENCES = [
   },
   {
     runtimes: ['bun'],
-    file: /^(280-debug-switches|tokens)$/,
+    file: /^(280-debug-switches|tokens-elsewhere)$/,
     test: /protect/,
     what: 'a write to protected pages ends the process with a report before the signal',
     why: 'Bun prints where it crashed; the tests compare the whole output',
@@ -73,7 +73,7 @@ export const DIFFERENCES = [
   },
   {
     runtimes: ['bun', 'deno', 'node-22'],
-    file: /^tokens$/,
+    file: /^tokens-elsewhere$/,
     test: /out of memory/,
     what: 'the limit that the test puts on addresses is not reached',
     why: 'the runtime reserves less of them than Node 20 before the limit is set',

@@ -21,18 +21,9 @@ import {
   expectTypeError,
   leavingNothing,
 } from './support/refusals.js';
+import { callWith as call, ownedSample as sample } from './support/values.js';
 
 expectCountersAtZero();
-
-function call(of: object, name: string, ...args: unknown[]): unknown {
-  const method: unknown = Reflect.get(of, name);
-  if (typeof method !== 'function') throw new Error(`no method ${name}`);
-  return Reflect.apply(method, of, args);
-}
-
-function sample(): OwnedTensor<'float32'> {
-  return OwnedTensor.from(Float32Array.of(0, 1, 2, 3, 4, 5), { shape: [2, 3] });
-}
 
 describe('allocate', () => {
   test('gives zeroed row-major memory, aligned to 256 bytes', () => {

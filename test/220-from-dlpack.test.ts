@@ -23,12 +23,9 @@ import {
   leavingNothing,
   thrownBy,
 } from './support/refusals.js';
+import { sample } from './support/values.js';
 
 expectCountersAtZero();
-
-function sample(): Tensor<'float32'> {
-  return Tensor.from(Float32Array.of(0, 1, 2, 3, 4, 5), { shape: [2, 3] });
-}
 
 /** fromDLPack with arguments that its type forbids. */
 function from(...args: unknown[]): unknown {

@@ -4,19 +4,9 @@ import { fromDLPack, OwnedTensor, stats, Tensor } from '../dist/index.js';
 import { movedBytes } from './support/array-buffer-transfer.js';
 import { collectUntil, expectCountersAtZero } from './support/counters.js';
 import { expectBufferError, expectStateError, expectTypeError, leavingNothing, thrownBy } from './support/refusals.js';
-import { rawBytes } from './support/values.js';
+import { callWith as call, rawBytes, sample } from './support/values.js';
 
 expectCountersAtZero();
-
-function sample(): Tensor<'float32'> {
-  return Tensor.from(Float32Array.of(0, 1, 2, 3, 4, 5), { shape: [2, 3] });
-}
-
-function call(of: object, name: string, ...args: unknown[]): unknown {
-  const method: unknown = Reflect.get(of, name);
-  if (typeof method !== 'function') throw new Error(`no method ${name}`);
-  return Reflect.apply(method, of, args);
-}
 
 const SHARED = /cannot move out/;
 

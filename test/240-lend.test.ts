@@ -1,21 +1,12 @@
 /** `OwnedTensor.lend`: memory that is shared for a while, and the owner's again afterwards. */
 import { describe, expect, test } from '@jest/globals';
-import { capsuleName, fromDLPack, OwnedTensor, scope, stats, Tensor } from '../dist/index.js';
+import { capsuleName, fromDLPack, scope, stats, Tensor } from '../dist/index.js';
 import { dataAddress, makeCapsule, takePointer, unsafeView } from '../dist/unsafe.js';
 import { expectCountersAtZero } from './support/counters.js';
 import { expectBufferError, expectStateError, expectTypeError, thrownBy } from './support/refusals.js';
+import { callWith as call, ownedSample as sample } from './support/values.js';
 
 expectCountersAtZero();
-
-function sample(): OwnedTensor<'float32'> {
-  return OwnedTensor.from(Float32Array.of(0, 1, 2, 3, 4, 5), { shape: [2, 3] });
-}
-
-function call(of: object, name: string, ...args: unknown[]): unknown {
-  const method: unknown = Reflect.get(of, name);
-  if (typeof method !== 'function') throw new Error(`no method ${name}`);
-  return Reflect.apply(method, of, args);
-}
 
 describe('a loan', () => {
   test('is a Tensor over the memory, and the result passes through', () => {

@@ -3,12 +3,9 @@ import { describe, expect, test } from '@jest/globals';
 import { capsuleName, fromDLPack, OwnedTensor, releaseCapsule, scope, stats, Tensor } from '../dist/index.js';
 import { expectCountersAtZero } from './support/counters.js';
 import { expectBufferError, expectTypeError, thrownBy } from './support/refusals.js';
+import { sample } from './support/values.js';
 
 expectCountersAtZero();
-
-function sample(): Tensor<'float32'> {
-  return Tensor.from(Float32Array.of(0, 1, 2, 3, 4, 5), { shape: [2, 3] });
-}
 
 /** A scope over a function that its type forbids. */
 function run(fn: () => unknown): unknown {

@@ -20,13 +20,9 @@ import {
   expectTypeError,
   leavingNothing,
 } from './support/refusals.js';
-import { detachedArray } from './support/values.js';
+import { detachedArray, sample } from './support/values.js';
 
 expectCountersAtZero();
-
-function sample(): Tensor<'float32'> {
-  return Tensor.from(Float32Array.of(0, 1, 2, 3, 4, 5), { shape: [2, 3] });
-}
 
 /** Calls a function with arguments that its type forbids. */
 function call(fn: (...args: never[]) => unknown, ...args: unknown[]): unknown {

@@ -1,66 +1,17 @@
 /** Tokens: memory on its way to another thread. Claimed once, by whoever has the text; counted; swept when forgotten. */
 import { describe, expect, test } from '@jest/globals';
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import path = require('node:path');
-import { Worker } from 'node:worker_threads';
 import { fromDLPack, OwnedTensor, revokeToken, scope, stats, Tensor } from '../dist/index.js';
 import { adopt, dataAddress, fromPointer } from '../dist/unsafe.js';
 import { movedBytes } from './support/array-buffer-transfer.js';
-import { runChild } from './support/children.js';
 import { collectUntil, expectCountersAtZero } from './support/counters.js';
-import { errorOf } from './support/error-of.js';
-import { expectStructsDeletedOnce } from './support/fixtures.js';
+import { expectStructsDeletedOnce, matrix } from './support/fixtures.js';
 import { Holder, lab, makeStruct, ramp } from './support/lab.js';
-import {
-  expectBufferError,
-  expectRangeError,
-  expectStateError,
-  expectTypeError,
-  leavingNothing,
-  thrownBy,
-} from './support/refusals.js';
-import { SANITIZED } from './support/sanitized.js';
-import type { Task } from './support/workers/token.js';
+import { expectBufferError, expectStateError, leavingNothing, thrownBy } from './support/refusals.js';
+import { pause, refusedAsUnknown, sleep, start } from './support/token-tests.js';
 
 expectCountersAtZero();
 expectStructsDeletedOnce();
-
-const UNKNOWN = /^the token is unknown here, was claimed or revoked before, or has expired/;
-
-function refusedAsUnknown(run: () => unknown): void {
-  expectStateError(run, 'ERR_DLPACK_TOKEN', UNKNOWN);
-}
-
-const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => void setTimeout(resolve, milliseconds));
-
-/** Blocks this thread: neither the event loop nor the library runs meanwhile. */
-function sleep(milliseconds: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
-}
-
-function start(task: Task): Worker {
-  return new Worker(path.join(__dirname, 'support/workers/token.js'), { workerData: task });
-}
-
-/** Runs a task to the end of its worker. */
-async function inWorker(task: Task): Promise<{ answer: unknown; tokens: number }> {
-  const worker = start(task);
-  const ended = once(worker, 'exit');
-  const [message] = (await once(worker, 'message')) as [{ answer: unknown; tokens: number }];
-  await ended;
-  return message;
-}
-
-const share: unknown = Reflect.get(Tensor.prototype, 'share');
-const transfer: unknown = Reflect.get(OwnedTensor.prototype, 'transfer');
-
-/** Calls a method as its type forbids. */
-function call(method: unknown, receiver: unknown, ...args: unknown[]): unknown {
-  if (typeof method !== 'function') throw new Error('there is no such method');
-  const result: unknown = Reflect.apply(method, receiver, args);
-  return result;
-}
 
 /** Moves the bytes of an owner's data into a buffer that goes with this function. */
 function transferOfMovedBytes(): void {
@@ -74,10 +25,6 @@ function transferOfMovedBytes(): void {
     ),
   );
   expect([moved.byteLength, owned.consumed, owned.at(3)]).toEqual([16, false, 3]);
-}
-
-function matrix(): Tensor<'float32'> {
-  return Tensor.from(ramp(6), { shape: [2, 3] });
 }
 
 describe('share and fromShared', () => {
@@ -368,222 +315,6 @@ describe('a loan that is shared', () => {
     owned.fill(3);
     expect(owned.at(3)).toBe(3);
     owned.dispose();
-  });
-});
-
-describe('between threads', () => {
-  test('a shared tensor is the same memory there', async () => {
-    using tensor = matrix();
-    const { answer, tokens } = await inWorker({ do: 'read', token: tensor.share() });
-    expect(answer).toEqual({
-      values: [
-        [0, 1, 2],
-        [3, 4, 5],
-      ],
-      readOnly: true,
-      address: dataAddress(tensor),
-      again: 'ERR_DLPACK_TOKEN',
-    });
-    expect([tokens, stats().tokens]).toEqual([0, 0]);
-    expect(tensor.isUnique).toBe(true); // the worker's end dropped its tensor
-  });
-
-  test('what a worker shared is there after its end', async () => {
-    const { answer, tokens } = await inWorker({ do: 'share', ttl: 60_000 });
-    expect(tokens).toBe(1); // of the process, so the worker sees it too
-    expect(stats()).toMatchObject({ tensors: 0, tokens: 1, blocks: 1 });
-    using got = Tensor.fromShared(String(answer));
-    expect([got.toArray(), got.isUnique]).toEqual([[1, 2, 3], true]);
-  });
-
-  test('what a worker transferred is writable here after its end', async () => {
-    const { answer } = await inWorker({ do: 'transfer' });
-    expect(answer).toMatchObject({ left: 0, consumed: true });
-    using got = OwnedTensor.fromTransfer((answer as { token: string }).token);
-    got.fill(7);
-    expect([got.dtype, got.shape, got.at(1, 1)]).toEqual(['int32', [2, 2], 7]);
-  });
-
-  test('memory goes there and back, at one address', async () => {
-    const owned = OwnedTensor.from(new Float64Array([1, -2, 3]));
-    const address = dataAddress(owned);
-    const { answer } = await inWorker({ do: 'negate', token: owned.transfer() });
-    using back = OwnedTensor.fromTransfer(String(answer));
-    expect(dataAddress(back)).toBe(address);
-    expect([back.at(0), back.at(1), back.at(2)]).toEqual([-1, 2, -3]);
-  });
-
-  test('what is shared and let go here can move there', async () => {
-    const tensor = matrix();
-    const address = dataAddress(tensor);
-    const token = tensor.share();
-    tensor.dispose();
-    const { answer } = await inWorker({ do: 'move', token });
-    using back = OwnedTensor.fromTransfer(String(answer));
-    expect([dataAddress(back), back.at(1, 1)]).toEqual([address, 9]);
-  });
-
-  test('what a worker left in transit is swept here', async () => {
-    await inWorker({ do: 'share', ttl: 1 });
-    await pause(5);
-    expect(stats()).toMatchObject({ tokens: 0, blocks: 0 });
-  });
-
-  test('of two threads that claim the same tokens each token goes to one', async () => {
-    const tokens = Array.from({ length: 500 }, () => OwnedTensor.allocate([16], 'uint8').transfer());
-    const gate = new SharedArrayBuffer(4);
-    const answers = await Promise.all([inWorker({ do: 'race', tokens, gate }), inWorker({ do: 'race', tokens, gate })]);
-    const [first, second] = answers.map(({ answer }) => answer as { won: number; refused: number });
-    expect((first?.won ?? 0) + (second?.won ?? 0)).toBe(500);
-    expect((first?.refused ?? 0) + (second?.refused ?? 0)).toBe(500);
-    expect(stats()).toMatchObject({ tokens: 0, blocks: 0 });
-  });
-});
-
-describe('what is no token', () => {
-  const claims = [
-    (token: string) => Tensor.fromShared(token),
-    (token: string) => OwnedTensor.fromTransfer(token),
-    (token: string) => revokeToken(token),
-  ] as const;
-
-  test('a text that was never given out is refused with ERR_DLPACK_TOKEN', () => {
-    using tensor = matrix();
-    const token = tensor.share();
-    const flipped = token.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'));
-    const texts = [
-      '',
-      'dlpack-',
-      'x',
-      flipped,
-      `${token} `,
-      ` ${token}`,
-      token.slice(0, -1),
-      `${token}0`,
-      `${token}\u00e9`,
-      token.toUpperCase(),
-    ];
-    texts.push(
-      'dlpack-00000000000000000000000000000000',
-      'dlpack-'.padEnd(100_000, '0'),
-      `${token}\0`,
-      '\u0164'.repeat(39),
-    );
-    for (const claim of claims) for (const text of texts) leavingNothing(() => refusedAsUnknown(() => claim(text)));
-    expect(stats().tokens).toBe(1);
-    revokeToken(token);
-  });
-
-  test('a token of the other kind is refused by name, and stays', () => {
-    using tensor = matrix();
-    const shared = tensor.share();
-    const transferred = OwnedTensor.allocate([2], 'int8').transfer();
-    expectStateError(
-      () => OwnedTensor.fromTransfer(shared),
-      'ERR_DLPACK_TOKEN',
-      'the token is one of share(): claim it with Tensor.fromShared',
-    );
-    expectStateError(
-      () => Tensor.fromShared(transferred),
-      'ERR_DLPACK_TOKEN',
-      'the token is one of transfer(): claim it with OwnedTensor.fromTransfer',
-    );
-    Tensor.fromShared(shared).dispose();
-    OwnedTensor.fromTransfer(transferred).dispose();
-  });
-
-  test.each([
-    ['Tensor.fromShared', claims[0]],
-    ['OwnedTensor.fromTransfer', claims[1]],
-    ['revokeToken', claims[2]],
-  ] as const)('%s takes a string alone', (name, claim) => {
-    for (const value of [undefined, null, 5, 5n, {}, ['dlpack-'], Symbol('s'), new String('dlpack-')]) {
-      const error = errorOf(() => call(claim, undefined, value));
-      expect([error.name, error.code]).toEqual(['TypeError', 'ERR_INVALID_ARG_TYPE']);
-      expect(error.message).toMatch(
-        new RegExp(`^${name} was given .*; it takes a token, the string that share\\(\\) or transfer\\(\\) returned$`),
-      );
-    }
-  });
-});
-
-describe('options of share and transfer', () => {
-  const makers = [
-    ['share', (options: unknown) => scope(() => call(share, matrix(), options))],
-    ['transfer', (options: unknown) => call(transfer, OwnedTensor.allocate([2], 'int8'), options)],
-  ] as const;
-
-  test.each(makers)('%s takes { ttl }, a whole number of milliseconds', (name, make) => {
-    for (const options of [
-      undefined,
-      {},
-      { ttl: undefined },
-      { ttl: 1 },
-      { ttl: Number.MAX_SAFE_INTEGER },
-      { other: 1 },
-    ]) {
-      const token: unknown = make(options);
-      if (!Object.is(Reflect.get(Object(options), 'ttl'), 1)) revokeToken(String(token));
-    }
-    sleep(3);
-    expect(stats().tokens).toBe(0);
-    for (const options of [null, 5, 'x', [], () => undefined]) {
-      expectTypeError(
-        () => make(options),
-        new RegExp(`^${name} was given .* as options; it takes an object: \\{ ttl \\}$`),
-      );
-    }
-    for (const ttl of [null, '5', 5n, {}])
-      expectTypeError(() => make({ ttl }), /^ttl is .*; it must be a number of milliseconds$/);
-    for (const ttl of [0, -1, 1.5, NaN, Infinity, 2 ** 53]) {
-      expectRangeError(() => make({ ttl }), /^ttl is .*; it must be a whole number of milliseconds, at least 1$/);
-    }
-    expect(stats().tokens).toBe(0);
-  });
-
-  test('methods of one class refuse the other, and what is no tensor', () => {
-    using tensor = matrix();
-    using owned = OwnedTensor.allocate([2], 'int8');
-    for (const receiver of [{}, []]) {
-      expectTypeError(() => call(share, receiver), /./);
-      expectTypeError(() => call(transfer, receiver), /./);
-    }
-    expectTypeError(() => call(share, owned), /./);
-    expectTypeError(() => call(transfer, tensor), /./);
-    expect([tensor.isUnique, owned.isUnique]).toEqual([true, true]);
-  });
-});
-
-describe('with NODE_DLPACK_DEBUG', () => {
-  test.each(['no-external-buffers', 'protect'])('%s a transfer takes along what was written to data', async (debug) => {
-    const { code, output } = await runChild('token-switches', ['transfer'], { NODE_DLPACK_DEBUG: debug });
-    expect([code, output]).toEqual([0, '5 2 4\n']);
-  });
-
-  test('protect, memory stays read-only while it is in transit and after its claim', async () => {
-    const { signal, output } = await runChild('token-switches', ['write'], { NODE_DLPACK_DEBUG: 'protect' });
-    expect([signal, output]).toEqual(['SIGSEGV', 'read 3\n']);
-  });
-});
-
-describe('a process', () => {
-  test.each([
-    ['return', 0],
-    ['exit', 7],
-    ['throw', 1],
-  ])('ends in peace with tokens out: %s', async (how, code) => {
-    expect(await runChild('token-ending', [how])).toMatchObject({ code, signal: null, hung: false });
-  });
-
-  const limited = process.platform === 'linux' && !SANITIZED ? test : test.skip;
-  limited('that is out of memory has dropped expired tokens before it says so', () => {
-    // Room for one piece of memory above what this very Node takes before it has any: that differs by version and machine.
-    const child = path.join(__dirname, 'support/token-memory.js');
-    const taken = Number(spawnSync(process.execPath, [child, 'measure'], { encoding: 'utf8' }).stdout);
-    expect(taken).toBeGreaterThan(0);
-    const command = `ulimit -v ${taken + 3 * 2 ** 20} && exec "$0" "$1"`;
-    const { status, stdout } = spawnSync('sh', ['-c', command, process.execPath, child], { encoding: 'utf8' });
-    expect([status, stdout]).toEqual([0, 'ERR_DLPACK_MEMORY given\n']);
   });
 });
 

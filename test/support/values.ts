@@ -1,5 +1,15 @@
 /** Values and memory as tests need them, with what TypeScript's older libs do not know. */
-import { fromDLPack, type DLPackProducer, type Tensor } from '../../dist/index.js';
+import { fromDLPack, OwnedTensor, Tensor, type DLPackProducer } from '../../dist/index.js';
+
+/** [[0, 1, 2], [3, 4, 5]]. */
+export function sample(): Tensor<'float32'> {
+  return Tensor.from(Float32Array.of(0, 1, 2, 3, 4, 5), { shape: [2, 3] });
+}
+
+/** The same, to write to. */
+export function ownedSample(): OwnedTensor<'float32'> {
+  return OwnedTensor.from(Float32Array.of(0, 1, 2, 3, 4, 5), { shape: [2, 3] });
+}
 
 /** Nested arrays as one flat list. */
 export function flat(nested: unknown): unknown[] {
