@@ -207,7 +207,7 @@ describe('adopt', () => {
       collected.register(source, 'source');
       return made(adopt(source, [1000]));
     })();
-    for (let turn = 0; turn < 5; turn += 1) await collectOnce();
+    for (let time = 0; time < 5; time += 1) await collectOnce();
     expect(gone).toEqual([]);
     expect(int32Of(tensor)[999]).toBe(7);
     release(tensor);

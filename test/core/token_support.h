@@ -1,5 +1,5 @@
-// What the tests of the exported functions share: tokens as JavaScript makes them, offers of foreign structs, and what a
-// refusal leaves.
+// What the tests of the exported functions share: tokens as JavaScript makes them, offers of foreign structs, and what
+// a refusal leaves.
 #ifndef NODE_DLPACK_TEST_CORE_TOKEN_SUPPORT_H_
 #define NODE_DLPACK_TEST_CORE_TOKEN_SUPPORT_H_
 
@@ -28,7 +28,8 @@ struct Token {
 };
 
 // As JavaScript shares or transfers memory of its own.
-inline Token MakeToken(const node_dlpack::BlockRef& block, node_dlpack::TokenKind kind, bool read_only = true, node_dlpack::DType dtype = Float32()) {
+inline Token MakeToken(const node_dlpack::BlockRef& block, node_dlpack::TokenKind kind, bool read_only = true,
+                       node_dlpack::DType dtype = Float32()) {
   node_dlpack::Parcel parcel;
   parcel.alias = block.NewAlias(node_dlpack::AliasKind::kTensor);
   parcel.origin = block->data();
