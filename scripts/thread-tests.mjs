@@ -5,7 +5,7 @@ import { demandFindings, instrumentedCopy, jestArguments, sanitizerLibrary } fro
 import { root, run } from './steps.mjs';
 
 /** Parts of the names of the jest files in which threads meet. */
-const THREADED = ['dist-test/tokens', 'token-functions', 'view-death', '335-exchange', '165-in-the-middle'];
+const THREADED = ['dist-test/tokens', 'token-functions', 'view-death', 'exchange-table', '165-in-the-middle'];
 /** The file in which most of them run at the same time, nothing between them that would put their steps in an order. */
 const CROWDED = 'dist-test/environment.test';
 

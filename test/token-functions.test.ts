@@ -11,6 +11,7 @@ import { collectUntil, expectCountersAtZero } from './support/counters.js';
 import { expectStructsDeletedOnce } from './support/fixtures.js';
 import { elements, IS_COPIED, lab, makeStruct, pictureAt, ramp, READ_ONLY, type LabStruct } from './support/lab.js';
 import { expectBufferError, expectStateError, leavingNothing } from './support/refusals.js';
+import { sleep } from './support/token-tests.js';
 
 expectCountersAtZero();
 expectStructsDeletedOnce();
@@ -195,7 +196,7 @@ describe('a native library offers', () => {
     expect(revoked.deleterCalls).toBe(1);
     const expired = makeStruct();
     offered(expired, SHARED, 1);
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    sleep(5);
     expect(stats()).toMatchObject({ tokens: 0, blocks: 0 });
     expect(expired.deleterCalls).toBe(1);
     expect(lab.revokeNatively(token)).toBe(TOKEN_CODE);
